@@ -1,0 +1,8 @@
+//! Memory of other APIs, imported.
+
+mod buffer;
+mod fd;
+mod memory;
+
+pub use buffer::MappedBuffer;
+pub use memory::ExternalMemory;

@@ -246,6 +246,8 @@ impl Desk {
                     }
                 }
                 Ok(false) => self.forget(retired),
+                // At the end of the process the runtime frees everything itself.
+                Err(CallError { code: Code::UNLOADING, .. }) => self.let_go(retired.pages),
                 // It cannot be seen now: see again later.
                 Err(_) => self.quarantine.push(retired),
             }
@@ -277,15 +279,20 @@ impl Desk {
     fn free(&mut self, retired: Retired) {
         let Retired { what, tenancy, free, pages, .. } = retired;
         match free(self) {
-            // At the end of the process the runtime frees everything itself.
-            Ok(()) | Err(CallError { code: Code::UNLOADING, .. }) => self.release(pages),
+            Ok(()) | Err(CallError { code: Code::UNLOADING, .. }) => self.let_go(pages),
             Err(error) => {
                 log::warn!("{what} of device {} was given up: {error}", tenancy.device);
                 self.api.census.abandoned.fetch_add(1, Ordering::AcqRel);
                 self.api.note(tenancy.device, error);
                 keep_for_ever(pages);
+                self.api.census.retiring.fetch_sub(1, Ordering::AcqRel);
             }
         }
+    }
+
+    /// The resource is no more: its pages go back to their owner.
+    fn let_go(&mut self, pages: Option<Arc<dyn Pages>>) {
+        self.release(pages);
         self.api.census.retiring.fetch_sub(1, Ordering::AcqRel);
     }
 
@@ -293,8 +300,7 @@ impl Desk {
     fn forget(&mut self, retired: Retired) {
         log::debug!("{} of device {} went with its context", retired.what, retired.tenancy.device);
         self.api.census.abandoned.fetch_add(1, Ordering::AcqRel);
-        self.release(retired.pages);
-        self.api.census.retiring.fetch_sub(1, Ordering::AcqRel);
+        self.let_go(retired.pages);
     }
 
     /// Whether the context in which a resource was made still exists. If the application has reset the device, the
@@ -407,14 +413,14 @@ impl Desk {
         for (tenancy, event) in events {
             match self.is_still_there(tenancy) {
                 Ok(true) => self.give_up_on_error(self.api.event_destroy(event)),
-                Ok(false) => {}
+                Ok(false) | Err(CallError { code: Code::UNLOADING, .. }) => {}
                 Err(_) => self.api.idle().events.push((tenancy, event)),
             }
         }
         for (tenancy, stream) in streams {
             match self.is_still_there(tenancy) {
                 Ok(true) => self.give_up_on_error(self.api.stream_destroy(stream)),
-                Ok(false) => {}
+                Ok(false) | Err(CallError { code: Code::UNLOADING, .. }) => {}
                 Err(_) => self.api.idle().streams.push((tenancy, stream)),
             }
         }

@@ -400,6 +400,8 @@ fn a_lost_device_fails_the_release_and_leaves_the_host_alone() {
         }
         tensor.map_mut().unwrap().as_mut_slice().fill(1);
         assert_eq!(tensor.map().unwrap().as_slice()[5], 1);
+        let refused = tensor.try_cuda_map().unwrap_err();
+        assert!(matches!(refused, Error::Cuda(cuda::Error::Lost { device: 0, .. })), "{refused:?}");
 
         drop((tensor, stream));
         rig.runtime.flush(SOON).unwrap();

@@ -240,8 +240,7 @@ fn take<T>(kept: &mut Vec<(Tenancy, T)>, tenancy: Tenancy) -> Option<T> {
 
 /// The runtime's major version, by its file's name; a renamed or linked-in one is asked.
 fn major_of(base: &Base, path: Option<&Path>) -> i32 {
-    let file = path.and_then(|path| std::fs::canonicalize(path).ok()).unwrap_or_default();
-    let name = file.file_name().unwrap_or_default().to_string_lossy();
+    let name = path.and_then(Path::file_name).unwrap_or_default().to_string_lossy();
     if let Some(major) = name.strip_prefix("libcudart.so.").and_then(|rest| rest.split('.').next()?.parse().ok()) {
         return major;
     }

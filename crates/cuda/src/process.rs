@@ -114,12 +114,18 @@ pub fn init(choice: Choice) -> Result<()> {
 /// Whether the runtime is loaded and the driver and at least one device answer.
 ///
 /// The first call finds out, which initialises the driver and may take a second; later calls are one atomic load.
+#[inline]
 pub fn is_cuda_available() -> bool {
     match ANSWER.load(Ordering::Acquire) {
         READY => true,
         UNAVAILABLE => false,
-        _ => Slot::current().found(|found| found.runtime.is_ok()),
+        _ => find_out(),
     }
+}
+
+#[cold]
+fn find_out() -> bool {
+    Slot::current().found(|found| found.runtime.is_ok())
 }
 
 /// What is known of CUDA in this process: the runtime and its devices, or why there is none and what was tried.

@@ -3,6 +3,7 @@
 use std::fs::File;
 use std::os::fd::{AsFd, OwnedFd};
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use edgefirst_cuda::{Code, Error, ExternalMemory, Runtime};
@@ -10,27 +11,32 @@ use testkit::{Major, Sim, Traces};
 
 const PAGE: u64 = 4096;
 
-/// The descriptors of the process are counted, so these tests are one.
-#[test]
-fn descriptors() {
-    wrong_kinds_are_refused_by_name();
-    a_size_beyond_the_kernels_is_refused_before_cuda_is_asked();
-    ten_thousand_failing_imports_leave_nothing();
-    a_driver_that_closes_what_it_refuses_closes_nothing_else();
+/// The descriptors of the process are counted, so one test runs at a time.
+fn alone() -> MutexGuard<'static, ()> {
+    static ALONE: Mutex<()> = Mutex::new(());
+    ALONE.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 fn simulated() -> (Sim, Runtime) {
     let sim = Sim::open(Major::V12);
-    let runtime = Runtime::load_from(sim.path()).unwrap();
-    runtime.devices().unwrap();
+    let runtime = Runtime::load_from(sim.path()).expect("the simulator loads");
+    runtime.devices().expect("it has a device");
     (sim, runtime)
 }
 
 fn import(runtime: &Runtime, fd: impl Into<OwnedFd>, bytes: u64) -> Error {
-    ExternalMemory::import_fd(runtime, 0, fd.into(), bytes, false).unwrap_err()
+    ExternalMemory::import_fd(runtime, 0, fd.into(), bytes, false).expect_err("this cannot be imported")
 }
 
+fn resident_kib() -> u64 {
+    let status = std::fs::read_to_string("/proc/self/status").expect("procfs is mounted");
+    let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).expect("it has this line");
+    line.trim().trim_end_matches(" kB").parse().expect("a number")
+}
+
+#[test]
 fn wrong_kinds_are_refused_by_name() {
+    let _alone = alone();
     let (sim, runtime) = simulated();
     sim.control("clear-log");
     let before = Traces::now();
@@ -61,7 +67,9 @@ fn wrong_kinds_are_refused_by_name() {
     sim.finish();
 }
 
+#[test]
 fn a_size_beyond_the_kernels_is_refused_before_cuda_is_asked() {
+    let _alone = alone();
     let (sim, runtime) = simulated();
     sim.control("clear-log");
     let before = Traces::now();
@@ -74,13 +82,9 @@ fn a_size_beyond_the_kernels_is_refused_before_cuda_is_asked() {
     sim.finish();
 }
 
-fn resident_kib() -> u64 {
-    let status = std::fs::read_to_string("/proc/self/status").unwrap();
-    let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).unwrap();
-    line.trim().trim_end_matches(" kB").parse().unwrap()
-}
-
+#[test]
 fn ten_thousand_failing_imports_leave_nothing() {
+    let _alone = alone();
     let (sim, runtime) = simulated();
     let exported = sim.export_fd(4096);
     let before = Traces::now();
@@ -103,7 +107,9 @@ fn ten_thousand_failing_imports_leave_nothing() {
 }
 
 /// Another thread opens and closes descriptors all the while, so that a closed number is somebody else's at once.
+#[test]
 fn a_driver_that_closes_what_it_refuses_closes_nothing_else() {
+    let _alone = alone();
     let (sim, runtime) = simulated();
     let exported = sim.export_fd(4096);
     let done = AtomicBool::new(false);

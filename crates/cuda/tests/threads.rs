@@ -14,18 +14,22 @@ use common::{PAGE, SECOND, finish, simulated};
 
 /// One of everything that this crate does on behalf of a caller.
 fn everything(runtime: &Runtime, device: u32) {
-    let stream = Stream::new(runtime, device).unwrap();
-    let buffer = DeviceBuffer::zeroed(runtime, device, PAGE).unwrap();
+    try_everything(runtime, device).expect("nothing fails here");
+}
+
+fn try_everything(runtime: &Runtime, device: u32) -> Result<(), Error> {
+    let stream = Stream::new(runtime, device)?;
+    let buffer = DeviceBuffer::zeroed(runtime, device, PAGE)?;
     let pages = Arc::new(HostPages::new(PAGE));
-    let registration = HostRegistration::new(runtime, device, pages, HostAccess::ReadWrite).unwrap();
-    let event = stream.record().unwrap();
-    event.is_complete().unwrap();
-    stream.wait(&event).unwrap();
-    stream.synchronize(SECOND).unwrap();
-    runtime.pointer_attributes(buffer.device_ptr()).unwrap();
-    buffer.after(stream.record().unwrap());
+    let registration = HostRegistration::new(runtime, device, pages, HostAccess::ReadWrite)?;
+    let event = stream.record()?;
+    event.is_complete()?;
+    stream.wait(&event)?;
+    stream.synchronize(SECOND)?;
+    runtime.pointer_attributes(buffer.device_ptr())?;
+    buffer.after(stream.record()?);
     drop((registration, buffer, stream));
-    runtime.flush(SECOND).unwrap();
+    runtime.flush(SECOND)
 }
 
 #[test]
@@ -129,16 +133,16 @@ fn during_a_capture(sim: &Sim, work: impl FnOnce()) {
             assert_eq!(sim.set_device(0), 0);
             let stream = sim.stream_create();
             sim.begin_capture(stream, GLOBAL);
-            begun.send(()).unwrap();
+            begun.send(()).expect("the other side waits");
             let _ = wait_done.recv();
             let code = sim.end_capture(stream);
             sim.stream_destroy(stream);
             code
         });
-        wait_begun.recv().unwrap();
+        wait_begun.recv().expect("the capture begins");
         work();
         drop(done);
-        assert_eq!(capturer.join().unwrap(), 0, "somebody's graph capture was broken");
+        assert_eq!(capturer.join().expect("the capturer ends"), 0, "somebody's graph capture was broken");
     });
 }
 

@@ -24,10 +24,11 @@ pub(super) enum Done {
 }
 
 /// In the order in which they run: what is quick and fails often comes first.
-pub(super) const TIERS: [Tier; 5] = [
+pub(super) const TIERS: [Tier; 6] = [
     Tier { name: "lint", what: "format, clippy, house rules, documentation", run: lint },
     Tier { name: "host", what: "all tests that need nothing but cargo, simulated CUDA included", run: host },
     Tier { name: "cudart", what: "the real CUDA runtimes, without a GPU", run: cudart },
+    Tier { name: "speed", what: "limits of cost, each beside the raw call in the same run", run: speed },
     Tier { name: "memory", what: "AddressSanitizer and LeakSanitizer", run: memory },
     Tier { name: "mutants", what: "guards removed one by one", run: mutants },
 ];
@@ -69,15 +70,26 @@ fn host(workspace: &Workspace) -> Result<Done> {
 }
 
 fn cudart(workspace: &Workspace) -> Result<Done> {
-    let folder = match wheels::fetch(workspace)? {
-        wheels::Fetched::Folder(folder) => folder,
-        wheels::Fetched::Needs(what) => return Ok(Done::LeftOut(what)),
-    };
-    let mut command = workspace.cargo();
-    command.args(["test", "-p", "edgefirst-cuda", "--test", "cudart", "--no-fail-fast"]);
-    command.env("EDGEFIRST_TEST_CUDART", folder);
-    command.env("EDGEFIRST_TEST_REQUIRE_CUDART", "1");
-    count(workspace, &mut command).map(Done::Ran)
+    with_real_runtimes(workspace, |command| {
+        command.args(["test", "-p", "edgefirst-cuda", "--test", "cudart", "--no-fail-fast"]);
+        command.env("EDGEFIRST_TEST_REQUIRE_CUDART", "1");
+        count(workspace, command)
+    })
+}
+
+fn speed(workspace: &Workspace) -> Result<Done> {
+    with_real_runtimes(workspace, |command| {
+        command.args(["bench", "-p", "edgefirst-cuda", "--bench", "cost"]);
+        let passed = check(command);
+        Ok(Tally::of_checks(usize::from(passed), usize::from(!passed)))
+    })
+}
+
+fn with_real_runtimes(workspace: &Workspace, run: impl FnOnce(&mut Command) -> Result<Tally>) -> Result<Done> {
+    match wheels::fetch(workspace)? {
+        wheels::Fetched::Folder(folder) => run(workspace.cargo().env("EDGEFIRST_TEST_CUDART", folder)).map(Done::Ran),
+        wheels::Fetched::Needs(what) => Ok(Done::LeftOut(what)),
+    }
 }
 
 /// The sanitizer's functions live in the test program; a simulator that it opens finds them only if it exports them.

@@ -1,8 +1,10 @@
 //! What several of these tests need.
+//!
+//! # Safety argument
+//! Device addresses come with their size, and nothing is queued any more when a function returns.
 
 #![allow(dead_code, reason = "each test program uses a part of it")]
 #![allow(unreachable_pub, reason = "each test program has a copy")]
-#![allow(unsafe_code, reason = "queues copies to device addresses")]
 
 use std::time::Duration;
 
@@ -25,6 +27,7 @@ pub fn finish(sim: Sim, runtime: Runtime) {
     sim.finish();
 }
 
+#[expect(unsafe_code, reason = "queues copies to device addresses")]
 /// Writes and reads device memory through a stream, and answers what came back. Nothing is queued when it returns.
 pub fn round_trip(
     sim: &Sim,

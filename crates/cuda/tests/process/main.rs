@@ -25,9 +25,9 @@ fn with_runtime(this_test: &str, body: impl FnOnce(&Sim)) {
         |_| (),
         || {
             let sim = Sim::open(Major::V12);
-            edgefirst_cuda::init(Choice::Path(sim.path().to_owned())).unwrap();
+            edgefirst_cuda::init(Choice::Path(sim.path().to_owned())).expect("not used before");
             body(&sim);
-            edgefirst_cuda::flush(SECOND).unwrap();
+            edgefirst_cuda::flush(SECOND).expect("nothing is in use");
         },
     );
 }

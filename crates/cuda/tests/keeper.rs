@@ -218,21 +218,25 @@ fn a_lost_device_is_refused_and_its_handles_are_forgotten() {
 #[test]
 fn a_reset_device_takes_its_resources_with_it() {
     for major in [Major::V12, Major::V13] {
-        let (sim, runtime) = simulated(major);
-        let buffer = HostRegistration::new(&runtime, 0, Arc::new(HostPages::new(PAGE)), HostAccess::ReadWrite).unwrap();
-        let (stream, event) = {
+        for new_context in [false, true] {
+            let (sim, runtime) = simulated(major);
+            let pages = Arc::new(HostPages::new(PAGE));
+            let registration = HostRegistration::new(&runtime, 0, pages, HostAccess::ReadWrite).unwrap();
             let stream = Stream::new(&runtime, 0).unwrap();
             let event = stream.record().unwrap();
-            (stream, event)
-        };
-        assert_eq!(sim.reset_device(), 0);
-        // A contract violation of the application's; it must not become a use after destroy of ours.
-        drop((buffer, event, stream));
-        runtime.flush(SECOND).unwrap();
-        assert_eq!(ready(&runtime).abandoned, 2);
-        // The device works again, in its new context.
-        drop(DeviceBuffer::zeroed(&runtime, 0, PAGE).unwrap());
-        finish(sim, runtime);
+            assert_eq!(sim.reset_device(), 0);
+            if new_context {
+                assert_eq!(sim.set_device(0), 0);
+            }
+            // A contract violation of the application's; it must not become a use after destroy of ours.
+            drop((registration, event, stream));
+            runtime.flush(SECOND).unwrap();
+            assert_eq!(ready(&runtime).abandoned, 2);
+            assert_eq!(sim.has_context(0), new_context, "a context was made to free what was gone");
+            // The device works again, in its new context.
+            drop(DeviceBuffer::zeroed(&runtime, 0, PAGE).unwrap());
+            finish(sim, runtime);
+        }
     }
 }
 
@@ -252,6 +256,17 @@ fn a_set_up_that_gets_no_turn_is_withdrawn_and_never_runs() {
     assert_eq!(order(&sim, &["cudaMalloc"]), ["cudaMalloc"], "the withdrawn request ran");
     drop(stream);
     finish(sim, runtime);
+}
+
+#[test]
+fn the_keeper_of_an_unusable_runtime_ends_before_it() {
+    let (sim, runtime) = simulated(Major::V12);
+    sim.control("driver none");
+    runtime.devices().unwrap_err();
+    let task = format!("/proc/self/task/{}", sim.calls()[0].tid);
+    eventually(|| (std::path::Path::new(&task).exists(), false), "the keeper of a runtime without a driver");
+    drop(runtime);
+    sim.finish();
 }
 
 #[test]

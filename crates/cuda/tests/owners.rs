@@ -41,6 +41,15 @@ fn device_memory_is_zeroed_aligned_and_usable() {
 }
 
 #[test]
+fn fresh_memory_is_ready_for_every_stream() {
+    let (sim, runtime) = simulated(Major::V12);
+    let buffer = DeviceBuffer::zeroed(&runtime, 0, PAGE).unwrap();
+    assert_eq!(round_trip(&sim, &runtime, buffer.device_ptr(), PAGE, 3).unwrap(), vec![3; PAGE]);
+    drop(buffer);
+    finish(sim, runtime);
+}
+
+#[test]
 fn device_memory_refuses_sizes_that_cannot_be() {
     let (sim, runtime) = simulated(Major::V12);
     let total = runtime.device(0).unwrap().total_memory;

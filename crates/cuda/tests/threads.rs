@@ -61,10 +61,20 @@ fn a_pushed_context_stays() {
 fn a_pending_error_stays_and_is_not_taken_for_ours() {
     let (sim, runtime) = simulated(Major::V12);
     runtime.devices().unwrap();
+    // The thread has the device's context, so but for the error its calls would run here.
+    assert_eq!(sim.set_device(0), 0);
+    everything(&runtime, 0);
     // The application's own failed call, which it has not looked at yet.
     let invalid = sim.set_device(99);
     assert_ne!(invalid, 0);
     everything(&runtime, 0);
+    // "Not ready" is an error too, and must not take the other's place.
+    let stream = Stream::new(&runtime, 0).unwrap();
+    let gate = sim.gate(stream.as_raw());
+    let event = stream.record().unwrap();
+    assert!(!event.is_complete().unwrap());
+    gate.open();
+    drop((event, stream));
     assert_eq!(sim.take_error(), invalid, "the application's error is gone");
     finish(sim, runtime);
 }

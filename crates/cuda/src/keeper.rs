@@ -366,22 +366,15 @@ impl Desk {
         Ok(Tenancy { device, context: self.api.context(device) })
     }
 
-    /// Runs `work` with a private stream of the device, and keeps the stream for the next. The work must have ended
-    /// when it returns.
-    pub(crate) fn with_stream<R>(
-        &mut self,
-        device: u32,
-        work: impl FnOnce(&Api, &RawStream) -> Result<R, CallError>,
-    ) -> Result<R, CallError> {
-        let tenancy = self.tenancy(device)?;
+    /// A private stream, kept from earlier work or new. [`Self::keep_stream`] takes it back.
+    pub(crate) fn private_stream(&self, tenancy: Tenancy) -> Result<RawStream, CallError> {
         let kept = self.api.idle().take_stream(tenancy);
-        let stream = match kept {
-            Some(stream) => stream,
-            None => self.api.stream_create()?,
-        };
-        let result = work(&self.api, &stream);
+        kept.map_or_else(|| self.api.stream_create(), Ok)
+    }
+
+    /// Keeps a private stream, whose work has ended, for the next.
+    pub(crate) fn keep_stream(&self, tenancy: Tenancy, stream: RawStream) {
         self.api.idle().streams.push((tenancy, stream));
-        result
     }
 
     /// Gives host memory back to its owner. Foreign code runs on a thread of its own: it may want a lock that a

@@ -93,21 +93,24 @@ impl Drop for DeviceBuffer {
 
 fn allocate(desk: &mut Desk, tenancy: Tenancy, bytes: usize) -> Result<(DevicePtr, How)> {
     let how = how(&desk.api, tenancy.device)?;
-    Ok(desk.with_stream(tenancy.device, |api, stream| {
-        let memory = match how {
-            How::Plain => api.malloc(bytes)?,
-            How::StreamOrdered(group) => api.malloc_async(&group, bytes, stream)?,
-        };
-        match zero(api, &memory, bytes, stream) {
-            Ok(()) => Ok((memory, how)),
-            Err(error) => {
-                if let Err(second) = give_back(api, memory, how, stream) {
-                    log::warn!("device memory was given up after its zeroing failed: {second}");
-                }
-                Err(error)
-            }
+    let stream = desk.private_stream(tenancy)?;
+    let allocated = allocate_in(&desk.api, how, bytes, &stream);
+    desk.keep_stream(tenancy, stream);
+    Ok((allocated?, how))
+}
+
+fn allocate_in(api: &Api, how: How, bytes: usize, stream: &RawStream) -> Result<DevicePtr, CallError> {
+    let memory = match how {
+        How::Plain => api.malloc(bytes)?,
+        How::StreamOrdered(group) => api.malloc_async(&group, bytes, stream)?,
+    };
+    if let Err(error) = zero(api, &memory, bytes, stream) {
+        if let Err(second) = give_back(api, memory, how, stream) {
+            log::warn!("device memory was given up after its zeroing failed: {second}");
         }
-    })?)
+        return Err(error);
+    }
+    Ok(memory)
 }
 
 /// Zeroes fresh memory and waits for it, after which every stream may use it.
@@ -130,11 +133,16 @@ fn how(api: &Api, device: u32) -> Result<How> {
     }
 }
 
-fn free(desk: &mut Desk, tenancy: Tenancy, memory: DevicePtr, how: How) -> Result<(), CallError> {
-    match how {
-        How::Plain => desk.api.free(memory),
-        How::StreamOrdered(_) => desk.with_stream(tenancy.device, |api, stream| give_back(api, memory, how, stream)),
-    }
+fn free(desk: &Desk, tenancy: Tenancy, memory: DevicePtr, how: How) -> Result<(), CallError> {
+    let stream = match how {
+        How::Plain => None,
+        How::StreamOrdered(_) => desk.private_stream(tenancy).ok(),
+    };
+    // A plain free ends memory of either kind; it only may block.
+    let Some(stream) = stream else { return desk.api.free(memory) };
+    let freed = give_back(&desk.api, memory, how, &stream);
+    desk.keep_stream(tenancy, stream);
+    freed
 }
 
 fn give_back(api: &Api, memory: DevicePtr, how: How, stream: &RawStream) -> Result<(), CallError> {

@@ -9,9 +9,6 @@
 #![expect(clippy::unwrap_used, reason = "what a test sets up must work")]
 #![expect(unsafe_code, reason = "a CUDA consumer uses raw pointers")]
 
-use std::ffi::c_void;
-use std::ptr;
-use std::sync::{Condvar, Mutex};
 use std::time::{Duration, Instant};
 
 use edgefirst_tensor::cuda::{self, CopyKind, Runtime, Stream};
@@ -85,35 +82,6 @@ fn copy(stream: &Stream, map: &CudaMap<'_>, to: &mut [u8]) {
     let (from, to) = (map.device_ptr(), to.as_mut_ptr().cast());
     // SAFETY: the pointers are good for the length; the caller keeps the buffer.
     unsafe { stream.copy(to, from, map.len(), CopyKind::DeviceToHost) }.unwrap();
-}
-
-/// Holds a stream up until it is opened.
-#[derive(Default)]
-struct Gate {
-    open: Mutex<bool>,
-    changed: Condvar,
-}
-
-impl Gate {
-    fn close(&self, rig: &Rig, stream: &Stream) {
-        type LaunchHostFunc = unsafe extern "C" fn(*mut c_void, extern "C" fn(*mut c_void), *mut c_void) -> i32;
-        // SAFETY: the signature is that of the headers.
-        let launch = unsafe { rig.sim.symbol::<LaunchHostFunc>("cudaLaunchHostFunc") };
-        let gate = ptr::from_ref(self).cast_mut().cast();
-        // SAFETY: the stream lives, and the gate is opened and passed before it goes.
-        assert_eq!(unsafe { launch(stream.as_raw(), Self::wait, gate) }, 0);
-    }
-
-    extern "C" fn wait(gate: *mut c_void) {
-        // SAFETY: the pointer that `close` passed.
-        let gate = unsafe { &*gate.cast::<Self>() };
-        let _open = gate.changed.wait_while(gate.open.lock().unwrap(), |open| !*open).unwrap();
-    }
-
-    fn open(&self) {
-        *self.open.lock().unwrap() = true;
-        self.changed.notify_all();
-    }
 }
 
 #[test]
@@ -202,8 +170,8 @@ fn a_device_writer_waits_for_the_other_stream() {
 #[test]
 fn readers_wait_for_no_reader_and_a_writer_for_one_second() {
     let rig = Rig::new("");
-    let (mut tensor, stream, gate) = (rig.picture(), rig.stream(), Gate::default());
-    gate.close(&rig, &stream);
+    let (mut tensor, stream) = (rig.picture(), rig.stream());
+    let gate = rig.sim.gate(stream.as_raw());
     tensor.try_cuda_map().unwrap().release_on(&stream).unwrap();
 
     assert!(tensor.map().is_ok());
@@ -270,8 +238,8 @@ fn maps_that_conflict_are_refused_before_cuda_hears_of_it() {
 #[test]
 fn pages_stay_registered_until_the_stream_is_done_with_a_dropped_tensor() {
     let rig = Rig::new("");
-    let (mut tensor, stream, gate) = (rig.picture(), rig.stream(), Gate::default());
-    gate.close(&rig, &stream);
+    let (mut tensor, stream) = (rig.picture(), rig.stream());
+    let gate = rig.sim.gate(stream.as_raw());
     let map = tensor.try_cuda_map_mut().unwrap();
     fill(&stream, &map, 1);
     map.finish_on(&stream).unwrap();
@@ -411,14 +379,10 @@ fn a_lost_device_fails_the_release_and_leaves_the_host_alone() {
 
 #[test]
 fn bytes_that_nobody_can_wait_for_stay_mapped() {
-    type BeginCapture = unsafe extern "C" fn(*mut c_void, i32) -> i32;
     const RELAXED: i32 = 2;
     let rig = Rig::new("");
     let (mut tensor, stream) = (rig.picture(), rig.stream());
-    // SAFETY: the signature is that of the headers.
-    let begin = unsafe { rig.sim.symbol::<BeginCapture>("cudaStreamBeginCapture") };
-    // SAFETY: the stream lives.
-    assert_eq!(unsafe { begin(stream.as_raw(), RELAXED) }, 0);
+    rig.sim.begin_capture(stream.as_raw(), RELAXED);
 
     let refused = tensor.try_cuda_map_mut().unwrap().finish_on(&stream).unwrap_err();
     assert!(matches!(refused, Error::NotReleased(_)), "{refused:?}");

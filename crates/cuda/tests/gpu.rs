@@ -22,7 +22,7 @@ fn real_runtime() -> Result<Runtime, String> {
 fn bytes_come_back_from_the_gpu() {
     let runtime = match real_runtime() {
         Ok(runtime) => runtime,
-        Err(why) => skip!(needs "CUDA", "{why}"),
+        Err(why) => skip!(needs "EDGEFIRST_TEST_REQUIRE_CUDA", "{why}"),
     };
     println!("{}", runtime.status());
     for device in runtime.devices().unwrap() {
@@ -40,7 +40,7 @@ fn bytes_come_back_from_the_gpu() {
 fn the_gpu_writes_registered_pages() {
     let runtime = match real_runtime() {
         Ok(runtime) => runtime,
-        Err(why) => skip!(needs "CUDA", "{why}"),
+        Err(why) => skip!(needs "EDGEFIRST_TEST_REQUIRE_CUDA", "{why}"),
     };
     let pages = HostPages::new(8192);
     let host = edgefirst_cuda::Pages::as_ptr(&pages);

@@ -3,12 +3,12 @@
 use std::fs::OpenOptions;
 use std::io::Write;
 
-/// Leaves the test and counts it as skipped: `skip!("no C compiler")`, or `skip!(needs "CUDART", "no wheels")` for what
-/// `EDGEFIRST_TEST_REQUIRE_CUDART=1` demands.
+/// Leaves the test and counts it as skipped: `skip!("no C compiler")`, or where an environment variable
+/// can demand that it is run, `skip!(needs "EDGEFIRST_TEST_REQUIRE_CUDART", "no wheels")`.
 #[macro_export]
 macro_rules! skip {
-    (needs $what:literal, $($reason:tt)+) => {{
-        $crate::skip::require($what, &format!($($reason)+));
+    (needs $variable:literal, $($reason:tt)+) => {{
+        $crate::skip::require($variable, &format!($($reason)+));
         $crate::skip!($($reason)+);
     }};
     ($($reason:tt)+) => {{
@@ -20,10 +20,9 @@ macro_rules! skip {
 /// Fails where the environment demands what a test wanted to skip for.
 ///
 /// # Panics
-/// If `EDGEFIRST_TEST_REQUIRE_<what>` is 1.
-pub fn require(what: &str, reason: &str) {
-    let variable = format!("EDGEFIRST_TEST_REQUIRE_{what}");
-    let demanded = std::env::var_os(&variable).is_some_and(|value| value == "1");
+/// If `variable` is 1.
+pub fn require(variable: &str, reason: &str) {
+    let demanded = std::env::var_os(variable).is_some_and(|value| value == "1");
     assert!(!demanded, "{variable} is set, but: {reason}");
 }
 

@@ -63,7 +63,7 @@ macro_rules! need_wheels {
     () => {
         if !$crate::wheels::are_there() {
             testkit::skip!(
-                needs "CUDART",
+                needs "EDGEFIRST_TEST_REQUIRE_CUDART",
                 "EDGEFIRST_TEST_CUDART is not set, or there is no cc; `cargo xtask test --tier cudart` sets both up"
             );
         }

@@ -298,7 +298,9 @@ pub(crate) fn run_child(test: &str, environment: &[(&str, &str)]) -> Output {
     // A sanitizer is to leave the signals alone that tests wait for.
     let sanitizer = env::var("ASAN_OPTIONS").unwrap_or_default() + ":handle_segv=0:handle_abort=0";
     command.env("ASAN_OPTIONS", sanitizer).envs(environment.iter().copied());
-    command.output().expect("run the test program")
+    // A child may end without clearing up; its copies of the simulator go with this folder.
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    command.env("TMPDIR", folder.path()).output().expect("run the test program")
 }
 
 /// What a process wrote to stderr.

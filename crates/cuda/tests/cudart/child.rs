@@ -50,6 +50,9 @@ pub(crate) fn alone<G>(this_test: &str, prepare: impl FnOnce(&mut Command) -> G,
     for variable in CLEARED {
         command.env_remove(variable);
     }
+    // A child that fails may leave its copies of the simulator; they go with this folder.
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    command.env("TMPDIR", folder.path());
     let kept = prepare(&mut command);
     let output = command.output().expect("the test program starts");
     drop(kept);

@@ -123,24 +123,22 @@ fn a_mapping_is_freed_before_its_import_whatever_is_dropped_first() {
 #[test]
 fn a_flush_waits_for_what_the_freed_ones_let_go_of() {
     let (sim, runtime) = simulated(Major::V12);
-    let stream = Stream::new(&runtime, 0).unwrap();
-    for _ in 0..20 {
-        let memory = ExternalMemory::import_fd(&runtime, 0, sim.export_fd(PAGE), PAGE as u64, false).unwrap();
-        let buffer = MappedBuffer::map(memory, 0, PAGE).unwrap();
-        let gate = sim.gate(stream.as_raw());
-        buffer.after(stream.record().unwrap());
-        drop(buffer);
-        std::thread::scope(|scope| {
-            let flush = scope.spawn(|| runtime.flush(SECOND));
-            // The flush is under way when the buffer is freed, which lets go of the import.
-            std::thread::sleep(Duration::from_millis(2));
-            gate.open();
-            flush.join().unwrap().unwrap();
-        });
-        let left = sim.ledger().into_iter().find(|live| live.what == "external-memory");
-        assert!(left.is_none(), "the flush was early: {left:?}");
-    }
-    drop(stream);
+    let (first, second) = (Stream::new(&runtime, 0).unwrap(), Stream::new(&runtime, 0).unwrap());
+    let (buffers_use, imports_use) = (sim.gate(first.as_raw()), sim.gate(second.as_raw()));
+    let memory = ExternalMemory::import_fd(&runtime, 0, sim.export_fd(PAGE), PAGE as u64, false).unwrap();
+    memory.after(second.record().unwrap());
+    let buffer = MappedBuffer::map(memory, 0, PAGE).unwrap();
+    buffer.after(first.record().unwrap());
+    drop(buffer);
+    std::thread::scope(|scope| {
+        let flush = scope.spawn(|| runtime.flush(2 * SOON));
+        // The flush is under way when the buffer is freed, which lets go of the import.
+        std::thread::sleep(SOON / 5);
+        buffers_use.open();
+        assert!(flush.join().unwrap().is_err(), "the flush did not wait for the import");
+    });
+    imports_use.open();
+    drop((first, second));
     finish(sim, runtime);
 }
 

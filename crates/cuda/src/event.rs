@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 use crate::api::{Api, Tenancy};
 use crate::calls::{RawEvent, StreamHandle};
 use crate::error::{CallError, Code, Error, Result};
+use crate::keeper::TURN;
 use crate::runtime::Runtime;
 use crate::sys::types::cudaStreamCaptureModeRelaxed;
 
@@ -25,17 +26,14 @@ struct Inner {
     tenancy: Tenancy,
     /// `None` once it went back to the pool.
     raw: Option<RawEvent>,
-    /// Which stream it was recorded in: see [`crate::Stream::id`].
-    stream: u64,
     complete: AtomicBool,
 }
 
 impl Event {
     /// Records an event after what is queued in `stream` now.
-    pub(crate) fn record(runtime: &Runtime, device: u32, stream: StreamHandle, id: u64) -> Result<Self> {
+    pub(crate) fn record(runtime: &Runtime, device: u32, stream: StreamHandle) -> Result<Self> {
         let (tenancy, raw) = take(runtime, device)?;
-        let inner =
-            Inner { runtime: runtime.clone(), tenancy, raw: Some(raw), stream: id, complete: AtomicBool::new(false) };
+        let inner = Inner { runtime: runtime.clone(), tenancy, raw: Some(raw), complete: AtomicBool::new(false) };
         // From here on its drop gives the event back, recorded or not.
         let event = Self { inner: Arc::new(inner) };
         let this = event.clone();
@@ -51,12 +49,22 @@ impl Event {
     /// # Errors
     /// [`Error::Lost`] if its device is lost or was reset: then nothing of it runs any more.
     pub fn is_complete(&self) -> Result<bool> {
+        self.is_complete_within(TURN)
+    }
+
+    /// [`Self::is_complete`], with a bound on the wait for the keeper where this thread may not ask itself.
+    pub(crate) fn is_complete_within(&self, turn: Duration) -> Result<bool> {
         if self.is_known_complete()? {
             return Ok(true);
         }
         let this = self.clone();
-        let complete = self.inner.runtime.on_stream(self.device(), move |api| this.query(api))?;
+        let complete = self.inner.runtime.on_stream_within(turn, self.device(), move |api| this.query(api))?;
         Ok(self.remember(complete))
+    }
+
+    /// Whether it was seen to be complete. Asks nobody.
+    pub(crate) fn was_complete(&self) -> bool {
+        self.inner.complete.load(Ordering::Acquire)
     }
 
     /// Waits until everything before it has run.
@@ -66,7 +74,7 @@ impl Event {
     pub fn wait(&self, timeout: Duration) -> Result<()> {
         let start = Instant::now();
         let mut pause = Duration::from_micros(10);
-        while !self.is_complete()? {
+        while !self.is_complete_within(timeout.saturating_sub(start.elapsed()).max(pause))? {
             let left = timeout.saturating_sub(start.elapsed());
             if left.is_zero() {
                 return Err(Error::Timeout { what: "the work before an event", after: timeout });
@@ -80,10 +88,6 @@ impl Event {
     /// The device of its stream.
     pub fn device(&self) -> u32 {
         self.inner.tenancy.device
-    }
-
-    pub(crate) fn stream(&self) -> u64 {
-        self.inner.stream
     }
 
     pub(crate) fn raw(&self) -> Option<&RawEvent> {
@@ -101,9 +105,9 @@ impl Event {
     }
 
     /// The answer that needs no call: it completed before, or it never will.
-    fn is_known_complete(&self) -> Result<bool> {
+    pub(crate) fn is_known_complete(&self) -> Result<bool> {
         let (api, tenancy) = (self.inner.runtime.api(), self.inner.tenancy);
-        if self.inner.complete.load(Ordering::Acquire) {
+        if self.was_complete() {
             return Ok(true);
         }
         let lost = api.lost(tenancy.device);

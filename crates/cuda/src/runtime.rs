@@ -261,7 +261,11 @@ impl Runtime {
             return Ok(probed);
         }
         self.api().mark_used();
-        let answer = self.inner.keeper.ask(TURN, probe)?;
+        let answer = match self.inner.keeper.ask(TURN, probe) {
+            Ok(answer) => answer,
+            // Another caller's probe may have failed and ended the keeper.
+            Err(error) => return self.api().probed.get().ok_or(error),
+        };
         // Two callers may have asked at once; the answers are the same.
         let probed = self.api().probed.get_or_init(|| answer);
         if probed.is_err() {
@@ -320,11 +324,21 @@ impl Runtime {
         device: u32,
         call: impl FnOnce(&Api) -> Result<R, CallError> + Send + 'static,
     ) -> Result<R> {
+        self.on_stream_within(TURN, device, call)
+    }
+
+    /// [`Self::on_stream`] with a bound on the wait for the keeper.
+    pub(crate) fn on_stream_within<R: Send + 'static>(
+        &self,
+        turn: Duration,
+        device: u32,
+        call: impl FnOnce(&Api) -> Result<R, CallError> + Send + 'static,
+    ) -> Result<R> {
         self.usable(device)?;
         let result = if self.api().may_call_here(device) {
             call(self.api())
         } else {
-            self.inner.keeper.ask(TURN, move |desk| {
+            self.inner.keeper.ask(turn, move |desk| {
                 desk.select(device)?;
                 call(&desk.api)
             })?

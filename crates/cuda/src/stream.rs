@@ -2,7 +2,6 @@
 
 use std::ffi::c_void;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use crate::api::Tenancy;
@@ -26,7 +25,6 @@ struct Inner {
     runtime: Runtime,
     device: u32,
     handle: StreamHandle,
-    id: u64,
     /// What [`Stream::new`] made; `None` for somebody else's stream.
     owned: Option<(RawStream, Tenancy)>,
 }
@@ -128,9 +126,7 @@ impl Stream {
     }
 
     fn of(runtime: &Runtime, device: u32, handle: StreamHandle, owned: Option<(RawStream, Tenancy)>) -> Self {
-        static NEXT: AtomicU64 = AtomicU64::new(1);
-        let id = NEXT.fetch_add(1, Ordering::Relaxed);
-        Self { inner: Arc::new(Inner { runtime: runtime.clone(), device, handle, id, owned }) }
+        Self { inner: Arc::new(Inner { runtime: runtime.clone(), device, handle, owned }) }
     }
 
     /// The handle, for other users of CUDA. It lives as long as this stream and its clones.
@@ -146,11 +142,6 @@ impl Stream {
     /// Its runtime.
     pub fn runtime(&self) -> &Runtime {
         &self.inner.runtime
-    }
-
-    /// A number that no other stream of this process has or will have, as handles are used again.
-    pub fn id(&self) -> u64 {
-        self.inner.id
     }
 
     /// Whether work may be queued that must run: not while the stream is captured into a graph.
@@ -174,15 +165,18 @@ impl Stream {
     /// [`Error::Capturing`]: in a capture, nothing runs that an event could tell of.
     pub fn record(&self) -> Result<Event> {
         self.check()?;
-        Event::record(&self.inner.runtime, self.device(), self.inner.handle, self.inner.id)
+        Event::record(&self.inner.runtime, self.device(), self.inner.handle)
     }
 
     /// Lets what is queued from now on run after `event`. Does not wait. The event may be of another device.
     ///
     /// # Errors
-    /// [`Error::Capturing`].
+    /// [`Error::Capturing`]; [`Error::Lost`] if the event's device is lost or was reset.
     pub fn wait(&self, event: &Event) -> Result<()> {
         self.check()?;
+        if event.is_known_complete()? {
+            return Ok(());
+        }
         let (handle, event) = (self.inner.handle, event.clone());
         self.inner.runtime.on_stream(self.device(), move |api| match event.raw() {
             Some(raw) => api.stream_wait(handle, raw),

@@ -1,6 +1,7 @@
 //! How long a resource is needed: until the last of its uses has completed.
 
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 use crate::api::Tenancy;
 use crate::event::Event;
@@ -14,40 +15,53 @@ pub(crate) struct Tenure {
     what: &'static str,
     pub(crate) runtime: Runtime,
     pub(crate) tenancy: Tenancy,
-    /// The last event of each stream that used it.
-    after: Mutex<Vec<Event>>,
+    uses: Mutex<Uses>,
 }
 
-/// From this many streams on, those whose work is done are dropped from the list.
-const MANY: usize = 8;
+/// The ends of the uses so far. A later event of a stream does not replace an earlier one: two threads may hand them
+/// over in the other order.
+#[derive(Debug)]
+struct Uses {
+    after: Vec<Event>,
+    /// At this length, those that are complete are dropped.
+    crowded: usize,
+}
+
+impl Uses {
+    const FEW: usize = 8;
+    /// How long the keeper is waited for, where it must be asked.
+    const SOON: Duration = Duration::from_millis(1);
+}
 
 impl Tenure {
     pub(crate) fn new(what: &'static str, runtime: &Runtime, tenancy: Tenancy) -> Self {
-        Self { what, runtime: runtime.clone(), tenancy, after: Mutex::default() }
+        let uses = Mutex::new(Uses { after: Vec::new(), crowded: Uses::FEW });
+        Self { what, runtime: runtime.clone(), tenancy, uses }
     }
 
     /// Keeps the resource until `event` is complete.
     pub(crate) fn after(&self, event: Event) {
-        let crowded = {
-            let mut after = self.after.lock().unwrap_or_else(PoisonError::into_inner);
-            match after.iter_mut().find(|earlier| earlier.stream() == event.stream()) {
-                Some(earlier) => *earlier = event,
-                None => after.push(event),
-            }
-            if after.len() > MANY { after.clone() } else { Vec::new() }
+        let crowd = {
+            let mut uses = self.uses();
+            uses.after.push(event);
+            if uses.after.len() < uses.crowded { return } else { uses.after.clone() }
         };
-        let done: Vec<u64> =
-            crowded.iter().filter(|event| event.is_complete().unwrap_or(false)).map(Event::stream).collect();
-        if !done.is_empty() {
-            let mut after = self.after.lock().unwrap_or_else(PoisonError::into_inner);
-            // An event that took a completed one's place meanwhile is asked at the end.
-            after.retain(|event| !done.contains(&event.stream()) || !event.is_complete().unwrap_or(false));
+        // The lock is free while CUDA is asked; what is complete remembers it. What cannot be asked now is kept.
+        for event in &crowd {
+            let _ = event.is_complete_within(Uses::SOON);
         }
+        let mut uses = self.uses();
+        uses.after.retain(|event| !event.was_complete());
+        uses.crowded = Uses::FEW.max(2 * uses.after.len());
+    }
+
+    fn uses(&self) -> MutexGuard<'_, Uses> {
+        self.uses.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Hands the resource to the keeper.
-    pub(crate) fn end(&mut self, free: Free, pages: Option<std::sync::Arc<dyn Pages>>) {
-        let after = std::mem::take(self.after.get_mut().unwrap_or_else(PoisonError::into_inner));
+    pub(crate) fn end(&mut self, free: Free, pages: Option<Arc<dyn Pages>>) {
+        let after = std::mem::take(&mut self.uses().after);
         self.runtime.keeper().retire(Retired { what: self.what, after, tenancy: self.tenancy, free, pages });
     }
 }

@@ -104,6 +104,24 @@ fn the_last_event_of_every_stream_counts() {
 }
 
 #[test]
+fn an_earlier_event_does_not_take_a_later_ones_place() {
+    let (sim, runtime) = simulated(Major::V12);
+    let stream = Stream::new(&runtime, 0).unwrap();
+    let buffer = DeviceBuffer::zeroed(&runtime, 0, PAGE).unwrap();
+    let earlier = stream.record().unwrap();
+    let gate = sim.gate(stream.as_raw());
+    let later = stream.record().unwrap();
+    // Two threads may hand their events over in this order.
+    buffer.after(later);
+    buffer.after(earlier);
+    drop(buffer);
+    assert!(runtime.flush(SOON).is_err(), "freed before the later event");
+    gate.open();
+    drop(stream);
+    finish(sim, runtime);
+}
+
+#[test]
 fn a_mapping_is_freed_before_its_import_whatever_is_dropped_first() {
     let (sim, runtime) = simulated(Major::V12);
     let memory = ExternalMemory::import_fd(&runtime, 0, sim.export_fd(PAGE), PAGE as u64, false).unwrap();

@@ -34,7 +34,9 @@ impl Error {
 
 fn no_cuda(why: &edgefirst_tensor::Error, status: &CudaStatus) -> String {
     let mut text = format!("CUDA was demanded. {why}");
-    for attempt in status.attempts() {
+    // Of a single attempt the reason tells already.
+    let attempts = status.attempts();
+    for attempt in attempts.iter().filter(|_| attempts.len() > 1) {
         let _ = write!(text, "\n  {attempt}");
     }
     text + "\nTo go on without CUDA where it is missing, use --cuda auto."

@@ -9,7 +9,7 @@ const TEST_CODE_LINES: usize = 800;
 const SAFETY_REACH: usize = 3;
 
 pub(super) fn check(file: &File) -> Vec<Finding> {
-    let rules = [length, safety, unsafe_module, repr_c, platform, forbidden];
+    let rules = [length, safety, unsafe_module, repr_c, platform, forbidden, thread_local];
     rules.iter().flat_map(|rule| rule(file)).collect()
 }
 
@@ -195,6 +195,14 @@ fn forbidden(file: &File) -> Vec<Finding> {
         }
     }
     findings
+}
+
+/// A thread's own objects are dropped after CUDA's runtime is gone.
+fn thread_local(file: &File) -> Vec<Finding> {
+    let owns_cuda = ["crates/cuda/src", "crates/tensor/src"].iter().any(|folder| file.path.starts_with(folder));
+    let lines = file.text.lines().enumerate().filter(|(_, line)| owns_cuda && has_word(line, "thread_local!"));
+    let advice = "a CUDA object in a thread-local outlives its runtime: let the keeper hold it";
+    lines.map(|(at, _)| file.finding(at, "thread-local", advice.to_owned())).collect()
 }
 
 /// Whether an absolute path begins with the folder; a longer path that ends so is fine.

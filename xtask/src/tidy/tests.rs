@@ -89,6 +89,13 @@ fn a_platform_chooses_modules_only() {
 }
 
 #[test]
+fn thread_locals_are_found_where_cuda_is_owned() {
+    let text = "thread_local! { static A: u8 = 1; }";
+    assert_eq!(rules_broken("crates/cuda/src/a.rs", text), ["thread-local:1"]);
+    assert_eq!(rules_broken("crates/cuda-sim/src/a.rs", text), NONE);
+}
+
+#[test]
 fn forbidden_words_are_found_as_words() {
     for word in [concat!("TO", "DO"), concat!("db", "g!"), concat!("#[ig", "nore]")] {
         assert_eq!(broken(&format!("// {word} later")), ["forbidden:1"], "{word}");

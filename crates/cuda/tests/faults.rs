@@ -9,7 +9,7 @@ use testkit::{HostPages, fault_matrix};
 
 mod common;
 
-use common::{PAGE, SECOND, round_trip};
+use common::{PAGE, PATIENCE, round_trip};
 
 #[test]
 fn faults_in_device_memory() {
@@ -49,8 +49,8 @@ fn faults_in_streams_and_events() {
         let (first, second) = (Stream::new(runtime, 0)?, Stream::new(runtime, 0)?);
         let event = first.record()?;
         second.wait(&event)?;
-        second.synchronize(SECOND)?;
-        event.wait(SECOND)
+        second.synchronize(PATIENCE)?;
+        event.wait(PATIENCE)
     });
     assert!(injected > 20, "only {injected} calls were failed");
 }
@@ -61,8 +61,9 @@ fn faults_in_pointer_attributes_and_copies() {
         let buffer = DeviceBuffer::zeroed(runtime, 0, PAGE)?;
         let source = [4_u8; PAGE];
         // SAFETY: both have this many bytes, and after a failure the device is waited for.
-        let copied =
-            unsafe { runtime.copy(buffer.device_ptr(), source.as_ptr().cast(), PAGE, CopyKind::HostToDevice, SECOND) };
+        let copied = unsafe {
+            runtime.copy(buffer.device_ptr(), source.as_ptr().cast(), PAGE, CopyKind::HostToDevice, PATIENCE)
+        };
         sim.quiesce();
         copied
     });

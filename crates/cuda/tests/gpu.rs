@@ -11,7 +11,7 @@ use std::time::Duration;
 use edgefirst_cuda::{CopyKind, DeviceBuffer, HostAccess, HostRegistration, Runtime, Stream};
 use testkit::{HostPages, skip};
 
-const SECOND: Duration = Duration::from_secs(1);
+const PATIENCE: Duration = Duration::from_secs(5);
 
 fn real_runtime() -> Result<Runtime, String> {
     let runtime = Runtime::get().map_err(|error| error.to_string())?;
@@ -29,11 +29,11 @@ fn bytes_come_back_from_the_gpu() {
         let buffer = DeviceBuffer::zeroed(&runtime, device.ordinal, 1000).unwrap();
         let mut back = vec![1_u8; 1000];
         // SAFETY: both have 1000 bytes.
-        unsafe { runtime.copy(back.as_mut_ptr().cast(), buffer.device_ptr(), 1000, CopyKind::DeviceToHost, SECOND) }
+        unsafe { runtime.copy(back.as_mut_ptr().cast(), buffer.device_ptr(), 1000, CopyKind::DeviceToHost, PATIENCE) }
             .unwrap();
         assert_eq!(back, vec![0; 1000]);
     }
-    runtime.flush(SECOND).unwrap();
+    runtime.flush(PATIENCE).unwrap();
 }
 
 #[test]
@@ -49,9 +49,9 @@ fn the_gpu_writes_registered_pages() {
     let stream = Stream::new(&runtime, 0).unwrap();
     // SAFETY: the registration has 8192 bytes, and is kept until the fill has run.
     unsafe { stream.fill(registration.device_ptr(), 9, 8192) }.unwrap();
-    stream.synchronize(SECOND).unwrap();
+    stream.synchronize(PATIENCE).unwrap();
     // SAFETY: the registration keeps the pages; nobody writes now.
     assert!(unsafe { std::slice::from_raw_parts(host, 8192) }.iter().all(|&byte| byte == 9));
     drop((registration, stream));
-    runtime.flush(SECOND).unwrap();
+    runtime.flush(PATIENCE).unwrap();
 }

@@ -13,7 +13,7 @@ use testkit::{HostPages, Major, Sim, eventually};
 
 mod common;
 
-use common::{PAGE, SECOND, finish, simulated};
+use common::{PAGE, PATIENCE, finish, simulated};
 
 const SOON: Duration = Duration::from_millis(50);
 const SCHEDULES: [&str; 4] = ["schedule late", "schedule early", "schedule random:1", "schedule random:7"];
@@ -44,13 +44,13 @@ fn a_drop_waits_for_the_last_event_and_does_not_block() {
         buffer.after(stream.record().unwrap());
         let start = Instant::now();
         drop(buffer);
-        assert!(start.elapsed() < SECOND, "the drop waited for the device");
+        assert!(start.elapsed() < PATIENCE, "the drop waited for the device");
         let error = runtime.flush(SOON).unwrap_err();
         assert_eq!(error.to_string(), "freeing what is still in use did not finish within 50ms");
         assert_eq!(ready(&runtime).quarantined, ["device memory"]);
         assert_eq!(order(&sim, &["cudaFreeAsync"]), [""; 0], "freed under a fill");
         gate.open();
-        runtime.flush(SECOND).unwrap();
+        runtime.flush(PATIENCE).unwrap();
         assert_eq!(order(&sim, &["cudaFreeAsync"]), ["cudaFreeAsync"]);
         assert!(ready(&runtime).quarantined.is_empty());
         drop(stream);
@@ -75,7 +75,7 @@ fn pages_are_unregistered_after_the_last_event_and_dropped_after_that() {
         runtime.flush(SOON).unwrap_err();
         assert!(!dropped.load(Ordering::Acquire), "the pages went while the device wrote them");
         gate.open();
-        runtime.flush(SECOND).unwrap();
+        runtime.flush(PATIENCE).unwrap();
         assert!(dropped.load(Ordering::Acquire));
         drop(stream);
         finish(sim, runtime);
@@ -98,7 +98,7 @@ fn the_last_event_of_every_stream_counts() {
         runtime.flush(Duration::from_millis(5)).unwrap_err();
         gate.open();
     }
-    runtime.flush(SECOND).unwrap();
+    runtime.flush(PATIENCE).unwrap();
     drop(streams);
     finish(sim, runtime);
 }
@@ -129,10 +129,10 @@ fn a_mapping_is_freed_before_its_import_whatever_is_dropped_first() {
     let buffer = MappedBuffer::map(memory.clone(), 0, PAGE).unwrap();
     sim.control("clear-log");
     drop(memory);
-    runtime.flush(SECOND).unwrap();
+    runtime.flush(PATIENCE).unwrap();
     assert_eq!(order(&sim, &["cudaDestroyExternalMemory"]), [""; 0], "the import went before its mapping");
     drop(buffer);
-    runtime.flush(SECOND).unwrap();
+    runtime.flush(PATIENCE).unwrap();
     let ends = ["cudaFree", "cudaDestroyExternalMemory"];
     assert_eq!(order(&sim, &ends), ends);
     finish(sim, runtime);
@@ -168,7 +168,7 @@ fn tear_down_happens_on_the_keeper() {
     drop(DeviceBuffer::zeroed(&runtime, 0, PAGE).unwrap());
     drop(HostRegistration::new(&runtime, 0, Arc::new(HostPages::new(PAGE)), HostAccess::ReadWrite).unwrap());
     drop(Stream::new(&runtime, 0).unwrap());
-    runtime.flush(SECOND).unwrap();
+    runtime.flush(PATIENCE).unwrap();
     for call in sim.calls() {
         assert_eq!(call.thread, "cuda-keeper", "{} was called on the caller's thread", call.symbol);
     }
@@ -250,7 +250,7 @@ fn a_lost_device_is_refused_and_its_handles_are_forgotten() {
     assert!(matches!(DeviceBuffer::zeroed(&runtime, 0, PAGE).unwrap_err(), Error::Lost { device: 0, .. }));
     assert!(matches!(runtime.usable(0).unwrap_err(), Error::Lost { device: 0, .. }));
     drop((stream, buffer, registration));
-    runtime.flush(SECOND).unwrap();
+    runtime.flush(PATIENCE).unwrap();
     assert!(sim.calls().is_empty(), "a lost device was asked to free: {:?}", sim.calls());
     assert_eq!(ready(&runtime).abandoned, 3);
 }
@@ -270,7 +270,7 @@ fn a_reset_device_takes_its_resources_with_it() {
             }
             // A contract violation of the application's; it must not become a use after destroy of ours.
             drop((registration, event, stream));
-            runtime.flush(SECOND).unwrap();
+            runtime.flush(PATIENCE).unwrap();
             assert_eq!(ready(&runtime).abandoned, 2);
             assert_eq!(sim.has_context(0), new_context, "a context was made to free what was gone");
             // The device works again, in its new context.
@@ -292,7 +292,7 @@ fn a_set_up_that_gets_no_turn_is_withdrawn_and_never_runs() {
     let error = DeviceBuffer::zeroed(&runtime, 0, PAGE).unwrap_err();
     assert_eq!(error.to_string(), "a turn on the keeper thread did not finish within 10s");
     gate.open();
-    runtime.flush(SECOND).unwrap();
+    runtime.flush(PATIENCE).unwrap();
     assert_eq!(order(&sim, &["cudaMalloc"]), ["cudaMalloc"], "the withdrawn request ran");
     drop(stream);
     finish(sim, runtime);

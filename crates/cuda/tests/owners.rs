@@ -12,7 +12,7 @@ use testkit::{HostPages, Major, Sim};
 
 mod common;
 
-use common::{PAGE, SECOND, finish, round_trip, simulated};
+use common::{PAGE, PATIENCE, finish, round_trip, simulated};
 
 #[test]
 fn device_memory_is_zeroed_aligned_and_usable() {
@@ -25,7 +25,7 @@ fn device_memory_is_zeroed_aligned_and_usable() {
             let mut zeros = vec![1_u8; 1000];
             // SAFETY: both have 1000 bytes and live.
             unsafe {
-                runtime.copy(zeros.as_mut_ptr().cast(), buffer.device_ptr(), 1000, CopyKind::DeviceToHost, SECOND)
+                runtime.copy(zeros.as_mut_ptr().cast(), buffer.device_ptr(), 1000, CopyKind::DeviceToHost, PATIENCE)
             }
             .unwrap();
             assert_eq!(zeros, vec![0; 1000]);
@@ -111,7 +111,7 @@ fn registration_refuses_what_cannot_be_registered() {
     assert_eq!(sim.pending_error(), 0);
     assert_eq!(round_trip(&sim, &runtime, first.device_ptr(), PAGE, 1).unwrap(), vec![1; PAGE]);
     drop(first);
-    runtime.flush(SECOND).unwrap();
+    runtime.flush(PATIENCE).unwrap();
     let ends = sim.calls().into_iter().filter(|call| call.symbol == "cudaHostUnregister").count();
     assert_eq!(ends, 1, "somebody else's registration was ended");
     finish(sim, runtime);
@@ -143,8 +143,10 @@ fn a_mapped_buffer_is_the_exporters_bytes() {
         assert_eq!(round_trip(&sim, &runtime, part.device_ptr(), PAGE, 3).unwrap(), vec![3; PAGE]);
         let mut all = vec![9_u8; 3 * PAGE];
         // SAFETY: both have this many bytes and live.
-        unsafe { runtime.copy(all.as_mut_ptr().cast(), whole.device_ptr(), all.len(), CopyKind::DeviceToHost, SECOND) }
-            .unwrap();
+        unsafe {
+            runtime.copy(all.as_mut_ptr().cast(), whole.device_ptr(), all.len(), CopyKind::DeviceToHost, PATIENCE)
+        }
+        .unwrap();
         assert!(all[..PAGE].iter().chain(&all[2 * PAGE..]).all(|&byte| byte == 0));
         assert!(all[PAGE..2 * PAGE].iter().all(|&byte| byte == 3));
         drop((whole, part));

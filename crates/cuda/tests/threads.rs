@@ -10,7 +10,7 @@ use testkit::{HostPages, Major, Sim};
 
 mod common;
 
-use common::{PAGE, SECOND, finish, simulated};
+use common::{PAGE, PATIENCE, finish, simulated};
 
 /// One of everything that this crate does on behalf of a caller.
 fn everything(runtime: &Runtime, device: u32) {
@@ -25,11 +25,11 @@ fn try_everything(runtime: &Runtime, device: u32) -> Result<(), Error> {
     let event = stream.record()?;
     event.is_complete()?;
     stream.wait(&event)?;
-    stream.synchronize(SECOND)?;
+    stream.synchronize(PATIENCE)?;
     runtime.pointer_attributes(buffer.device_ptr())?;
     buffer.after(stream.record()?);
     drop((registration, buffer, stream));
-    runtime.flush(SECOND)
+    runtime.flush(PATIENCE)
 }
 
 #[test]
@@ -96,7 +96,7 @@ fn failures_and_not_ready_leave_no_error_pending() {
     assert_eq!(stream.record().unwrap_err().code().map(|code| code.0), Some(999));
     assert_eq!(sim.pending_error(), 0, "our own failure is left pending");
     gate.open();
-    event.wait(SECOND).unwrap();
+    event.wait(PATIENCE).unwrap();
     drop((event, stream));
     finish(sim, runtime);
 }
@@ -181,7 +181,7 @@ fn a_captured_stream_is_refused_by_name() {
     sim.control("clear-log");
     assert!(matches!(stream.record(), Err(Error::Capturing)));
     assert!(matches!(stream.wait(&before), Err(Error::Capturing)));
-    assert!(matches!(stream.synchronize(SECOND), Err(Error::Capturing)));
+    assert!(matches!(stream.synchronize(PATIENCE), Err(Error::Capturing)));
     assert!(matches!(stream.check(), Err(Error::Capturing)));
     let touched =
         sim.calls().into_iter().find(|call| call.symbol.starts_with("cudaEvent") || call.symbol.contains("Wait"));
@@ -189,7 +189,7 @@ fn a_captured_stream_is_refused_by_name() {
     assert_eq!(sim.end_capture(raw), 0, "the capture was broken");
     stream.check().unwrap();
     drop((before, stream));
-    runtime.flush(SECOND).unwrap();
+    runtime.flush(PATIENCE).unwrap();
     sim.stream_destroy(raw);
     finish(sim, runtime);
 }
@@ -213,7 +213,7 @@ fn special_handles() {
     let legacy = unsafe { Stream::from_raw(&runtime, handle(0)) }.unwrap();
     assert_eq!(legacy.device(), 1);
     assert_eq!(sim.set_device(0), 0);
-    legacy.synchronize(SECOND).unwrap();
+    legacy.synchronize(PATIENCE).unwrap();
     drop(legacy);
     finish(sim, runtime);
 }
@@ -229,9 +229,9 @@ fn a_foreign_stream_knows_its_device() {
         // SAFETY: alive until the end of the test.
         let stream = unsafe { Stream::from_raw(&runtime, raw) }.unwrap();
         assert_eq!(stream.device(), 1);
-        stream.synchronize(SECOND).unwrap();
+        stream.synchronize(PATIENCE).unwrap();
         drop(stream);
-        runtime.flush(SECOND).unwrap();
+        runtime.flush(PATIENCE).unwrap();
         sim.stream_destroy(raw);
         finish(sim, runtime);
     }
@@ -247,7 +247,7 @@ fn streams_wait_across_devices() {
     let after = second.record().unwrap();
     assert!(matches!(after.wait(std::time::Duration::from_millis(20)), Err(Error::Timeout { .. })));
     gate.open();
-    after.wait(SECOND).unwrap();
+    after.wait(PATIENCE).unwrap();
     drop((first, second, after));
     finish(sim, runtime);
 }

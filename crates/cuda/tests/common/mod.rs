@@ -11,7 +11,7 @@ use std::time::Duration;
 use edgefirst_cuda::{CopyKind, Error, Runtime, Stream};
 use testkit::{Major, Sim};
 
-pub const SECOND: Duration = Duration::from_secs(1);
+pub const PATIENCE: Duration = Duration::from_secs(5);
 pub const PAGE: usize = 4096;
 
 /// A copy of the simulator and a runtime on it.
@@ -22,7 +22,7 @@ pub fn simulated(major: Major) -> (Sim, Runtime) {
 }
 
 pub fn finish(sim: Sim, runtime: Runtime) {
-    runtime.flush(SECOND).expect("nothing is in use");
+    runtime.flush(PATIENCE).expect("nothing is in use");
     drop(runtime);
     sim.finish();
 }
@@ -41,7 +41,7 @@ pub fn round_trip(
     // SAFETY: device memory of this size, by the callers; the host's bytes live beyond the synchronisation.
     let queued = unsafe { stream.fill(device_ptr, value, bytes) }
         .and_then(|()| unsafe { stream.copy(back.as_mut_ptr().cast(), device_ptr, bytes, CopyKind::DeviceToHost) });
-    if let Err(error) = queued.and_then(|()| stream.synchronize(SECOND)) {
+    if let Err(error) = queued.and_then(|()| stream.synchronize(PATIENCE)) {
         // Whatever failed, the caller may end the memory only when nothing uses it.
         sim.quiesce();
         return Err(error);

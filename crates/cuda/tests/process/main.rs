@@ -16,7 +16,7 @@ mod child;
 
 use child::{alone, this_test};
 
-const SECOND: Duration = Duration::from_secs(1);
+const PATIENCE: Duration = Duration::from_secs(5);
 
 /// Runs `body` alone, with a simulator copy as the runtime of the process.
 fn with_runtime(this_test: &str, body: impl FnOnce(&Sim)) {
@@ -27,7 +27,7 @@ fn with_runtime(this_test: &str, body: impl FnOnce(&Sim)) {
             let sim = Sim::open(Major::V12);
             edgefirst_cuda::init(Choice::Path(sim.path().to_owned())).expect("not used before");
             body(&sim);
-            edgefirst_cuda::flush(SECOND).expect("nothing is in use");
+            edgefirst_cuda::flush(PATIENCE).expect("nothing is in use");
         },
     );
 }
@@ -170,7 +170,7 @@ fn drops_in_a_forked_child_forget_cuda_and_unmap() {
         });
         // The parent's are whole.
         drop(owners);
-        runtime.flush(SECOND).unwrap();
+        runtime.flush(PATIENCE).unwrap();
         assert!(sim.ledger().is_empty(), "{:?}", sim.ledger());
     });
 }
@@ -186,7 +186,7 @@ fn a_runtime_that_unloads_at_exit_counts_as_done() {
         registration.after(stream.record().unwrap());
         sim.control("unload");
         drop((registration, stream));
-        runtime.flush(SECOND).unwrap();
+        runtime.flush(PATIENCE).unwrap();
         assert!(dropped.load(std::sync::atomic::Ordering::Acquire));
         let CudaStatus::Ready(ready) = runtime.status() else { panic!("it was ready") };
         assert_eq!((ready.abandoned, ready.quarantined.len()), (0, 0));
@@ -232,7 +232,7 @@ fn the_raw_names() {
             unsafe { raw::stream_destroy(std::ptr::without_provenance_mut(special)) };
         }
         drop(buffer);
-        runtime.flush(SECOND).unwrap();
+        runtime.flush(PATIENCE).unwrap();
         assert!(sim.ledger().is_empty(), "{:?}", sim.ledger());
     });
 }
@@ -251,7 +251,7 @@ fn the_raw_names_without_a_runtime() {
             assert!(!unsafe { raw::stream_synchronize(std::ptr::without_provenance_mut(64)) });
             // SAFETY: as above.
             unsafe { raw::stream_destroy(std::ptr::without_provenance_mut(64)) };
-            edgefirst_cuda::flush(SECOND).unwrap();
+            edgefirst_cuda::flush(PATIENCE).unwrap();
             assert!(edgefirst_cuda::runtime_path().is_none());
         },
     );

@@ -11,7 +11,7 @@ use crate::fork;
 use crate::loader::os::{self, Module};
 use crate::loader::{Outcome, Resolver};
 use crate::status::{Device, Reason};
-use crate::sys::symbols::{Base, Driver, Group, Symbols};
+use crate::sys::symbols::{Base, Driver, Group, Groups};
 
 /// The symbol by which a simulated runtime says so.
 const SIMULATOR: &CStr = c"edgefirst_cuda_sim";
@@ -96,11 +96,12 @@ pub(crate) struct Census {
 
 #[derive(Debug)]
 pub(crate) struct Api {
-    pub(crate) symbols: Symbols,
+    pub(crate) base: Base,
     pub(crate) path: Option<PathBuf>,
     pub(crate) simulated: bool,
     pub(crate) census: Census,
     home: Home,
+    groups: OnceLock<Groups>,
     driver: OnceLock<Result<Driver, &'static str>>,
     /// The fork generation in which the first call was made; 0 before.
     used_in: AtomicU32,
@@ -109,7 +110,7 @@ pub(crate) struct Api {
 }
 
 impl Api {
-    /// Opens a library and resolves its symbols. Makes no CUDA call but the question for the version.
+    /// Opens a library and resolves its base symbols. Makes no CUDA call.
     pub(crate) fn open(name: &OsStr) -> Result<Self, Outcome> {
         let module = os::checked_name(name).and_then(Module::open).map_err(Outcome::NotLoadable)?;
         Self::resolve(Home::Module(module))
@@ -121,19 +122,25 @@ impl Api {
             Home::Module(_) if !address.is_null() => os::path_of(address),
             _ => None,
         };
-        let major = |base: &Base| major_of(base, path.as_deref());
-        let symbols = Symbols::load(&|name| home.symbol(name), major).map_err(Outcome::MissingSymbol)?;
+        let base = Base::load(&|name| home.symbol(name), 0).map_err(Outcome::MissingSymbol)?;
         Ok(Self {
-            symbols,
+            base,
             path,
             simulated: !home.symbol(SIMULATOR).is_null(),
             census: Census::default(),
             home,
+            groups: OnceLock::new(),
             driver: OnceLock::new(),
             used_in: AtomicU32::new(0),
             probed: OnceLock::new(),
             idle: Mutex::default(),
         })
+    }
+
+    /// The features' functions. Resolved when first asked for: without a driver nobody does.
+    pub(crate) fn groups(&self) -> &Groups {
+        let major = || major_of(&self.base, self.path.as_deref());
+        self.groups.get_or_init(|| Groups::load(&|name| self.home.symbol(name), major()))
     }
 
     /// The driver's functions, once the runtime was probed: looking for them loads the driver, which the runtime then
@@ -152,12 +159,17 @@ impl Api {
         found.as_ref().map_err(|symbol| Error::MissingGroup { group: Group::Driver, symbol })
     }
 
-    /// The loader's words, if the runtime refused because the driver's library cannot be loaded. An absent one and one
-    /// that lacks a library of its own are the same to the runtime.
-    pub(crate) fn driver_is_missing(&self, error: &CallError) -> Option<String> {
-        let own = !self.home.symbol(c"cuCtxGetCurrent").is_null();
-        let asked = error.code == Code::INSUFFICIENT_DRIVER && !own;
-        asked.then(|| Module::open(OsStr::new(DRIVER)).err()).flatten()
+    /// The runtime's refusal where the driver's library cannot be loaded, with the loader's words for it.
+    ///
+    /// This needs no keeper: without a driver every call of the runtime fails alike on every thread, and the same error
+    /// is pending before and after. So a machine without a GPU pays for no thread.
+    pub(crate) fn refusal_without_driver(&self) -> Option<(CallError, String)> {
+        if !self.home.symbol(c"cuCtxGetCurrent").is_null() {
+            return None;
+        }
+        let text = Module::open(OsStr::new(DRIVER)).err()?;
+        let refusal = self.device_count().err()?;
+        (refusal.code == Code::INSUFFICIENT_DRIVER).then_some((refusal, text))
     }
 
     /// Notes that CUDA is used in this process from now on.

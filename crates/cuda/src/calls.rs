@@ -124,19 +124,19 @@ impl Api {
 
     pub(crate) fn clear_error(&self) {
         // SAFETY: takes nothing.
-        unsafe { (self.symbols.base.cudaGetLastError)() };
+        unsafe { (self.base.cudaGetLastError)() };
     }
 
     /// The error pending on this thread, which stays pending.
     pub(crate) fn pending_error(&self) -> Code {
         // SAFETY: takes nothing.
-        Code(unsafe { (self.symbols.base.cudaPeekAtLastError)() })
+        Code(unsafe { (self.base.cudaPeekAtLastError)() })
     }
 
     pub(crate) fn device_count(&self) -> Checked<u32> {
         let mut count = 0;
         // SAFETY: writes one int.
-        let code = unsafe { (self.symbols.base.cudaGetDeviceCount)(&raw mut count) };
+        let code = unsafe { (self.base.cudaGetDeviceCount)(&raw mut count) };
         self.checked("cudaGetDeviceCount", code)?;
         Ok(u32::try_from(count).unwrap_or(0))
     }
@@ -144,7 +144,7 @@ impl Api {
     pub(crate) fn runtime_version(&self) -> Checked<i32> {
         let mut version = 0;
         // SAFETY: writes one int.
-        let code = unsafe { (self.symbols.base.cudaRuntimeGetVersion)(&raw mut version) };
+        let code = unsafe { (self.base.cudaRuntimeGetVersion)(&raw mut version) };
         self.checked("cudaRuntimeGetVersion", code)?;
         Ok(version)
     }
@@ -152,7 +152,7 @@ impl Api {
     pub(crate) fn driver_version(&self) -> Checked<i32> {
         let mut version = 0;
         // SAFETY: writes one int.
-        let code = unsafe { (self.symbols.base.cudaDriverGetVersion)(&raw mut version) };
+        let code = unsafe { (self.base.cudaDriverGetVersion)(&raw mut version) };
         self.checked("cudaDriverGetVersion", code)?;
         Ok(version)
     }
@@ -161,7 +161,7 @@ impl Api {
     pub(crate) fn current_device(&self) -> Checked<u32> {
         let mut device = 0;
         // SAFETY: writes one int.
-        let code = unsafe { (self.symbols.base.cudaGetDevice)(&raw mut device) };
+        let code = unsafe { (self.base.cudaGetDevice)(&raw mut device) };
         self.checked("cudaGetDevice", code)?;
         Ok(u32::try_from(device).unwrap_or(0))
     }
@@ -169,21 +169,21 @@ impl Api {
     /// Makes a device current on the calling thread: the keeper alone may.
     pub(crate) fn set_device(&self, device: u32) -> Checked<()> {
         // SAFETY: any number may be passed.
-        let code = unsafe { (self.symbols.base.cudaSetDevice)(ordinal(device)) };
+        let code = unsafe { (self.base.cudaSetDevice)(ordinal(device)) };
         self.checked("cudaSetDevice", code)
     }
 
     /// Makes the selected device's primary context exist.
     pub(crate) fn create_context(&self) -> Checked<()> {
         // SAFETY: null is nothing to free.
-        let code = unsafe { (self.symbols.base.cudaFree)(std::ptr::null_mut()) };
+        let code = unsafe { (self.base.cudaFree)(std::ptr::null_mut()) };
         self.checked("cudaFree", code)
     }
 
     pub(crate) fn attribute(&self, attribute: c_int, device: u32) -> Checked<i32> {
         let mut value = 0;
         // SAFETY: writes one int; any attribute and device may be asked for.
-        let code = unsafe { (self.symbols.base.cudaDeviceGetAttribute)(&raw mut value, attribute, ordinal(device)) };
+        let code = unsafe { (self.base.cudaDeviceGetAttribute)(&raw mut value, attribute, ordinal(device)) };
         self.checked("cudaDeviceGetAttribute", code)?;
         Ok(value)
     }
@@ -191,7 +191,7 @@ impl Api {
     pub(crate) fn describe(&self, device: u32) -> Checked<Device> {
         let mut properties = Box::<DeviceProperties>::default();
         // SAFETY: the buffer is larger than the struct of any version.
-        let code = unsafe { (self.symbols.base.cudaGetDeviceProperties)(&raw mut *properties, ordinal(device)) };
+        let code = unsafe { (self.base.cudaGetDeviceProperties)(&raw mut *properties, ordinal(device)) };
         self.checked("cudaGetDeviceProperties", code)?;
         Ok(Device {
             ordinal: device,
@@ -208,8 +208,7 @@ impl Api {
         let mut id = [0_u8; 32];
         let length = c_int::try_from(id.len()).unwrap_or(0);
         // SAFETY: the length passed is that of the buffer.
-        let code =
-            unsafe { (self.symbols.base.cudaDeviceGetPCIBusId)(id.as_mut_ptr().cast(), length, ordinal(device)) };
+        let code = unsafe { (self.base.cudaDeviceGetPCIBusId)(id.as_mut_ptr().cast(), length, ordinal(device)) };
         self.checked("cudaDeviceGetPCIBusId", code)?;
         Ok(text(&id))
     }
@@ -218,7 +217,7 @@ impl Api {
     pub(crate) fn exchange_capture_mode(&self, mode: c_int) -> Checked<c_int> {
         let mut mode = mode;
         // SAFETY: reads and writes one int.
-        let code = unsafe { (self.symbols.base.cudaThreadExchangeStreamCaptureMode)(&raw mut mode) };
+        let code = unsafe { (self.base.cudaThreadExchangeStreamCaptureMode)(&raw mut mode) };
         self.checked("cudaThreadExchangeStreamCaptureMode", code)?;
         Ok(mode)
     }
@@ -227,7 +226,7 @@ impl Api {
     pub(crate) fn pointer_attributes(&self, address: *const c_void) -> Checked<RawAttributes> {
         let mut out = MaybeUninit::<cudaPointerAttributes>::zeroed();
         // SAFETY: the buffer has the largest size that any version writes; the address is only looked up.
-        let code = unsafe { (self.symbols.base.cudaPointerGetAttributes)(out.as_mut_ptr(), address) };
+        let code = unsafe { (self.base.cudaPointerGetAttributes)(out.as_mut_ptr(), address) };
         self.checked("cudaPointerGetAttributes", code)?;
         // SAFETY: zeroed, which is valid for its integers and pointers, and then written.
         let out = unsafe { out.assume_init() };
@@ -245,35 +244,35 @@ impl Api {
     pub(crate) fn stream_create(&self) -> Checked<RawStream> {
         let mut stream = std::ptr::null_mut();
         // SAFETY: writes one handle.
-        let code = unsafe { (self.symbols.base.cudaStreamCreateWithFlags)(&raw mut stream, cudaStreamNonBlocking) };
+        let code = unsafe { (self.base.cudaStreamCreateWithFlags)(&raw mut stream, cudaStreamNonBlocking) };
         self.checked("cudaStreamCreateWithFlags", code)?;
         Ok(RawStream(stream))
     }
 
     pub(crate) fn stream_destroy(&self, stream: RawStream) -> Checked<()> {
         // SAFETY: ours, and ended here. Work still queued in it runs on.
-        let code = unsafe { (self.symbols.base.cudaStreamDestroy)(stream.0) };
+        let code = unsafe { (self.base.cudaStreamDestroy)(stream.0) };
         self.checked("cudaStreamDestroy", code)
     }
 
     /// Blocks until the stream's work is done: for the keeper's own short work only.
     pub(crate) fn stream_synchronize(&self, stream: StreamHandle) -> Checked<()> {
         // SAFETY: the stream lives.
-        let code = unsafe { (self.symbols.base.cudaStreamSynchronize)(stream.0) };
+        let code = unsafe { (self.base.cudaStreamSynchronize)(stream.0) };
         self.checked("cudaStreamSynchronize", code)
     }
 
     pub(crate) fn stream_is_capturing(&self, stream: StreamHandle) -> Checked<bool> {
         let mut status = 0;
         // SAFETY: the stream lives; writes one int.
-        let code = unsafe { (self.symbols.base.cudaStreamIsCapturing)(stream.0, &raw mut status) };
+        let code = unsafe { (self.base.cudaStreamIsCapturing)(stream.0, &raw mut status) };
         self.checked("cudaStreamIsCapturing", code)?;
         Ok(status != cudaStreamCaptureStatusNone)
     }
 
     /// The stream's device, where the runtime is new enough to tell.
     pub(crate) fn stream_device(&self, stream: StreamHandle) -> Option<Checked<u32>> {
-        let call = self.symbols.base.cudaStreamGetDevice?;
+        let call = self.base.cudaStreamGetDevice?;
         let mut device = 0;
         // SAFETY: the stream lives; writes one int.
         let code = unsafe { call(stream.0, &raw mut device) };
@@ -282,33 +281,33 @@ impl Api {
 
     pub(crate) fn stream_wait(&self, stream: StreamHandle, event: &RawEvent) -> Checked<()> {
         // SAFETY: both live.
-        let code = unsafe { (self.symbols.base.cudaStreamWaitEvent)(stream.0, event.0, 0) };
+        let code = unsafe { (self.base.cudaStreamWaitEvent)(stream.0, event.0, 0) };
         self.checked("cudaStreamWaitEvent", code)
     }
 
     pub(crate) fn event_create(&self) -> Checked<RawEvent> {
         let mut event = std::ptr::null_mut();
         // SAFETY: writes one handle.
-        let code = unsafe { (self.symbols.base.cudaEventCreateWithFlags)(&raw mut event, cudaEventDisableTiming) };
+        let code = unsafe { (self.base.cudaEventCreateWithFlags)(&raw mut event, cudaEventDisableTiming) };
         self.checked("cudaEventCreateWithFlags", code)?;
         Ok(RawEvent(event))
     }
 
     pub(crate) fn event_destroy(&self, event: RawEvent) -> Checked<()> {
         // SAFETY: ours, and ended here.
-        let code = unsafe { (self.symbols.base.cudaEventDestroy)(event.0) };
+        let code = unsafe { (self.base.cudaEventDestroy)(event.0) };
         self.checked("cudaEventDestroy", code)
     }
 
     pub(crate) fn event_record(&self, event: &RawEvent, stream: StreamHandle) -> Checked<()> {
         // SAFETY: both live.
-        let code = unsafe { (self.symbols.base.cudaEventRecord)(event.0, stream.0) };
+        let code = unsafe { (self.base.cudaEventRecord)(event.0, stream.0) };
         self.checked("cudaEventRecord", code)
     }
 
     pub(crate) fn event_query(&self, event: &RawEvent) -> Checked<bool> {
         // SAFETY: it lives.
-        let code = unsafe { (self.symbols.base.cudaEventQuery)(event.0) };
+        let code = unsafe { (self.base.cudaEventQuery)(event.0) };
         match self.checked("cudaEventQuery", code) {
             Err(e) if e.code == Code::NOT_READY => Ok(false),
             other => other.map(|()| true),
@@ -326,7 +325,7 @@ impl Api {
         stream: StreamHandle,
     ) -> Checked<()> {
         // SAFETY: the caller's promise; the stream lives.
-        let code = unsafe { (self.symbols.base.cudaMemcpyAsync)(dst, src, bytes, kind, stream.0) };
+        let code = unsafe { (self.base.cudaMemcpyAsync)(dst, src, bytes, kind, stream.0) };
         self.checked("cudaMemcpyAsync", code)
     }
 
@@ -334,7 +333,7 @@ impl Api {
     /// The range must be device memory, valid for `bytes` until the fill has run.
     pub(crate) unsafe fn fill(&self, dst: *mut c_void, value: u8, bytes: usize, stream: StreamHandle) -> Checked<()> {
         // SAFETY: the caller's promise; the stream lives.
-        let code = unsafe { (self.symbols.base.cudaMemsetAsync)(dst, c_int::from(value), bytes, stream.0) };
+        let code = unsafe { (self.base.cudaMemsetAsync)(dst, c_int::from(value), bytes, stream.0) };
         self.checked("cudaMemsetAsync", code)
     }
 }
@@ -344,7 +343,7 @@ impl Api {
     pub(crate) fn malloc(&self, bytes: usize) -> Checked<DevicePtr> {
         let mut address = std::ptr::null_mut();
         // SAFETY: writes one pointer.
-        let code = unsafe { (self.symbols.base.cudaMalloc)(&raw mut address, bytes) };
+        let code = unsafe { (self.base.cudaMalloc)(&raw mut address, bytes) };
         self.checked("cudaMalloc", code)?;
         Ok(DevicePtr(address))
     }
@@ -352,7 +351,7 @@ impl Api {
     /// Ends an allocation of [`Self::malloc`] or a mapping of [`Self::import_map`].
     pub(crate) fn free(&self, memory: DevicePtr) -> Checked<()> {
         // SAFETY: ours, ended here; the keeper has seen the last event of its uses complete.
-        let code = unsafe { (self.symbols.base.cudaFree)(memory.0) };
+        let code = unsafe { (self.base.cudaFree)(memory.0) };
         self.checked("cudaFree", code)
     }
 

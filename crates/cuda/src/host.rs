@@ -151,7 +151,7 @@ fn check_range(address: usize, bytes: usize) -> Result<()> {
 }
 
 fn group(runtime: &Runtime) -> Result<Symbols> {
-    let found = runtime.api().symbols.host_registration;
+    let found = runtime.api().groups().host_registration;
     found.map_err(|symbol| Error::MissingGroup { group: Group::HostRegistration, symbol })
 }
 

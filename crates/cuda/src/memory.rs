@@ -123,7 +123,7 @@ fn zero(api: &Api, memory: &DevicePtr, bytes: usize, stream: &RawStream) -> Resu
 
 /// In stream order where the device can.
 fn how(api: &Api, device: u32) -> Result<How> {
-    let Ok(group) = api.symbols.stream_ordered else { return Ok(How::Plain) };
+    let Ok(group) = api.groups().stream_ordered else { return Ok(How::Plain) };
     match api.attribute(cudaDevAttrMemoryPoolsSupported, device) {
         Ok(0) => Ok(How::Plain),
         Ok(_) => Ok(How::StreamOrdered(group)),

@@ -161,7 +161,7 @@ impl Runtime {
             self.probed()?;
             return self.api().driver().map(|_| ());
         }
-        let missing = self.api().symbols.groups().into_iter().find_map(|(of, symbol)| symbol.filter(|_| of == group));
+        let missing = self.api().groups().missing().into_iter().find_map(|(of, symbol)| symbol.filter(|_| of == group));
         missing.map_or(Ok(()), |symbol| Err(Error::MissingGroup { group, symbol }))
     }
 
@@ -188,7 +188,7 @@ impl Runtime {
             driver_version: probed.driver_version,
             devices: probed.devices.iter().map(|state| state.device.clone()).collect(),
             simulated: api.simulated,
-            groups: api.symbols.groups().into_iter().chain([driver]).collect(),
+            groups: api.groups().missing().into_iter().chain([driver]).collect(),
             attempts,
             quarantined: self.inner.keeper.waiting(),
             abandoned: api.census.abandoned.load(Ordering::Acquire),
@@ -261,10 +261,13 @@ impl Runtime {
             return Ok(probed);
         }
         self.api().mark_used();
-        let answer = match self.inner.keeper.ask(TURN, probe) {
-            Ok(answer) => answer,
-            // Another caller's probe may have failed and ended the keeper.
-            Err(error) => return self.api().probed.get().ok_or(error),
+        let answer = match self.api().refusal_without_driver() {
+            Some((error, text)) => Err((Reason::Refused(error.code), Outcome::NoDriver(error, text))),
+            None => match self.inner.keeper.ask(TURN, probe) {
+                Ok(answer) => answer,
+                // Another caller's probe may have failed and ended the keeper.
+                Err(error) => return self.api().probed.get().ok_or(error),
+            },
         };
         // Two callers may have asked at once; the answers are the same.
         let probed = self.api().probed.get_or_init(|| answer);
@@ -357,10 +360,7 @@ impl fmt::Debug for Runtime {
 fn probe(desk: &mut Desk) -> Result<Probed, (Reason, Outcome)> {
     let refused = |error: CallError| (Reason::Refused(error.code), Outcome::Refused(error));
     let api = &desk.api;
-    let count = api.device_count().map_err(|error| match api.driver_is_missing(&error) {
-        Some(text) => (Reason::Refused(error.code), Outcome::NoDriver(error, text)),
-        None => refused(error),
-    })?;
+    let count = api.device_count().map_err(refused)?;
     if count == 0 {
         return Err((Reason::Refused(crate::error::Code::NO_DEVICE), Outcome::NoDevices));
     }

@@ -45,7 +45,7 @@ impl ExternalMemory {
     /// After an error no descriptor is left over, even if the driver closed the one that it was given.
     pub fn import_fd(runtime: &Runtime, device: u32, fd: OwnedFd, bytes: u64, dedicated: bool) -> Result<Self> {
         fd::check(&fd, bytes)?;
-        let symbols = runtime.api().symbols.external_memory;
+        let symbols = runtime.api().groups().external_memory;
         let symbols = symbols.map_err(|symbol| Error::MissingGroup { group: Group::ExternalMemory, symbol })?;
         let flags = if dedicated { cudaExternalMemoryDedicated } else { 0 };
         let (fd, raw, tenancy) = runtime.set_up(device, move |desk, tenancy| {

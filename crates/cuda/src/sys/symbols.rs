@@ -233,11 +233,11 @@ table! {
     }
 }
 
-/// All groups of one library: each is there, or names the symbol that is not. ([`Driver`] is of another library.)
+/// The groups of one library beside [`Base`]: each is there, or names the symbol that is not. ([`Driver`] is of another
+/// library.)
 #[derive(Debug)]
 #[non_exhaustive]
-pub struct Symbols {
-    pub base: Base,
+pub struct Groups {
     pub external_memory: Result<ExternalMemory, &'static str>,
     pub mapped_arrays: Result<MappedArrays, &'static str>,
     pub external_semaphores: Result<ExternalSemaphores, &'static str>,
@@ -247,15 +247,10 @@ pub struct Symbols {
     pub stream_ordered: Result<StreamOrdered, &'static str>,
 }
 
-impl Symbols {
-    /// Resolves every group; `Err` names the first missing symbol of [`Base`].
-    ///
-    /// `major` answers the major version of the runtime once its base symbols are there.
-    pub(crate) fn load(resolve: Resolve<'_>, major: impl FnOnce(&Base) -> i32) -> Result<Self, &'static str> {
-        let base = Base::load(resolve, 0)?;
-        let major = major(&base);
-        Ok(Self {
-            base,
+impl Groups {
+    /// Resolves every group of a runtime with this major version.
+    pub(crate) fn load(resolve: Resolve<'_>, major: i32) -> Self {
+        Self {
             external_memory: ExternalMemory::load(resolve, major),
             mapped_arrays: MappedArrays::load(resolve, major),
             external_semaphores: ExternalSemaphores::load(resolve, major),
@@ -263,11 +258,11 @@ impl Symbols {
             egl: Egl::load(resolve, major),
             host_registration: HostRegistration::load(resolve, major),
             stream_ordered: StreamOrdered::load(resolve, major),
-        })
+        }
     }
 
     /// Each group with its missing symbol, if one is missing.
-    pub fn groups(&self) -> [(Group, Option<&'static str>); 8] {
+    pub fn missing(&self) -> [(Group, Option<&'static str>); 8] {
         fn missing<T>(group: &Result<T, &'static str>) -> Option<&'static str> {
             group.as_ref().err().copied()
         }

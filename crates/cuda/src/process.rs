@@ -89,8 +89,8 @@ impl Slot {
         let mut search = Search::from_process();
         search.choice = CHOICE.get_or_init(Choice::default).clone();
         let (runtime, attempts) = loader::walk(&search);
-        if matches!(runtime, Err(Reason::Off | Reason::NotFound)) {
-            // No driver was asked, so a child may still look.
+        if !attempts.iter().any(|attempt| attempt.outcome.asked_a_driver()) {
+            // A child may still look.
             self.used.store(false, Ordering::Release);
         }
         Found { runtime, attempts }

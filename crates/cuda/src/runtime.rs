@@ -260,14 +260,16 @@ impl Runtime {
         if let Some(probed) = self.api().probed.get() {
             return Ok(probed);
         }
-        self.api().mark_used();
         let answer = match self.api().refusal_without_driver() {
             Some((error, text)) => Err((Reason::Refused(error.code), Outcome::NoDriver(error, text))),
-            None => match self.inner.keeper.ask(TURN, probe) {
-                Ok(answer) => answer,
-                // Another caller's probe may have failed and ended the keeper.
-                Err(error) => return self.api().probed.get().ok_or(error),
-            },
+            None => {
+                self.api().mark_used();
+                match self.inner.keeper.ask(TURN, probe) {
+                    Ok(answer) => answer,
+                    // Another caller's probe may have failed and ended the keeper.
+                    Err(error) => return self.api().probed.get().ok_or(error),
+                }
+            }
         };
         // Two callers may have asked at once; the answers are the same.
         let probed = self.api().probed.get_or_init(|| answer);

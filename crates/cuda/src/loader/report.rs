@@ -95,6 +95,11 @@ pub enum Outcome {
 }
 
 impl Outcome {
+    /// Whether a driver was, or may have been, initialised.
+    pub(crate) fn asked_a_driver(&self) -> bool {
+        matches!(self, Self::Used | Self::Refused(_) | Self::NoDevices | Self::Unusable)
+    }
+
     /// Whether another runtime may do better.
     pub(crate) fn go_on(&self) -> bool {
         match self {

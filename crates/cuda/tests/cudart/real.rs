@@ -37,9 +37,30 @@ of_each_major! {
     every_group_but_the_drivers_resolves
     the_names_that_changed_are_where_the_table_expects_them
     no_driver_is_a_reason_and_leaves_no_trace
+    no_driver_is_the_reason_in_a_forked_child_too
     the_path_is_the_file_that_is_mapped
     answers_are_as_the_crate_assumes
     codes_have_nvidias_names
+}
+
+/// Nothing was initialised that a fork could break.
+fn no_driver_is_the_reason_in_a_forked_child_too(major: Major) {
+    let runtime = open(major);
+    let is_refused = || match runtime.devices() {
+        Err(edgefirst_cuda::Error::Unavailable(why)) => why.reason == Reason::Refused(Code::INSUFFICIENT_DRIVER),
+        _ => false,
+    };
+    assert!(is_refused());
+    // SAFETY: the child asks once and ends.
+    let child = unsafe { libc::fork() };
+    if child == 0 {
+        // SAFETY: ends the child at once.
+        unsafe { libc::_exit(i32::from(!is_refused())) };
+    }
+    let mut status = -1;
+    // SAFETY: waits for the child; writes one int.
+    let waited = unsafe { libc::waitpid(child, &raw mut status, 0) };
+    assert_eq!((waited, status), (child, 0), "the child is told something else");
 }
 
 /// Bug report 10: groups are on and off one by one.

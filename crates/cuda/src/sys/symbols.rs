@@ -128,7 +128,7 @@ macro_rules! table {
             }
         )*
 
-        /// Every symbol's name and group, as [`Symbols`] resolves them.
+        /// Every symbol's name and group.
         pub const TABLE: &[(Group, &str)] = &[$($((Group::$variant, stringify!($name)),)* $((Group::$variant, stringify!($oname)),)*)*];
     };
 }

@@ -92,6 +92,9 @@ fn direction_that_does_not_fit_is_a_finding() {
     ok(cuda.memset_async(host, 0, 64, stream));
     cuda.found("wrong-direction");
     ok(cuda.stream_synchronize(stream));
+    ok(cuda.memcpy_async(host, device, 64, D2D, stream));
+    cuda.found("wrong-direction");
+    ok(cuda.stream_synchronize(stream));
     let mut alias = 0;
     ok(cuda.host_device_pointer(&mut alias, host, 0));
     ok(cuda.memset_async(alias, 0, 64, stream));
@@ -162,6 +165,8 @@ fn write_to_pages_registered_read_only_is_a_finding() {
     assert_eq!(cuda.kinds(), [""; 0]);
     ok(cuda.memcpy_async(pages.address, device, 16, D2H, stream));
     ok(cuda.stream_synchronize(stream));
+    cuda.found("write-to-read-only");
+    ok(cuda.memset_async(pages.address, 0, 16, stream));
     cuda.found("write-to-read-only");
 }
 
